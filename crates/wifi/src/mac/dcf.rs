@@ -1,9 +1,10 @@
 //! 802.11 channel access for all nodes at once.
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
-//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the decoding of
-//! frames, `interference` that by the signal-to-noise ratio, `energy` the sum of signals. `books` has the ledger and the timeline; `batch` has contenders that
-//! send several packets in a frame, `modes` those under rate control.
+//! `rules` are those in which implementations differ. A `queue` is a contender, with its back-off and the plan of its exchange;
+//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures. `hearers` has those of each
+//! node, `reception` the decoding of frames, `interference` that by the signal-to-noise ratio, `energy` the sum of signals. `books`
+//! has the ledger and the timeline; `batch` has contenders that send several packets in a frame, `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -29,12 +30,15 @@ mod energy;
 mod exchange;
 mod fades;
 mod flight;
+mod hearers;
 mod interference;
 mod modes;
 mod motion;
 mod node;
+mod queue;
 mod reception;
 mod relations;
+mod rules;
 mod sets;
 mod shape;
 mod signals;
@@ -43,216 +47,34 @@ mod tests;
 
 use super::draw;
 use super::edca::Arbitration;
-use crate::air::{Contender, Head, Outcome, PacketId, Up};
-use crate::error::ErrorModel;
+use crate::air::{Contender, Up};
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
 use crate::phy::Mode;
-use crate::receivers::{Decoding, Receivers};
+use crate::receivers::Receivers;
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
 use agenda::{Agenda, Due};
 use batch::Batch;
 pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
-use evenair_des::{Fingerprint, Stream};
-use evenair_laws::backoff::{Access, Draw};
-use evenair_topology::{Hearing, Medium};
-use evenair_units::{Bytes, Dbm, Duration, Instant};
+use evenair_des::Fingerprint;
+use evenair_laws::backoff::Access;
+use evenair_topology::Medium;
+use evenair_units::{Bytes, Duration, Instant};
 use fades::Fades;
 use flight::Flight;
-use modes::Modes;
+pub use hearers::Ear;
+use hearers::{Hearers, milliwatts, neighbourhoods};
 pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
+pub use queue::{Contention, Counters};
+use queue::{Countdown, Plan, Queue};
+pub use rules::{Capture, Rules};
 use sets::Sets;
 use shape::Table;
 pub use shape::{General, Many, Shape, UpTo64, UpTo128};
 use signals::Signals;
 use std::collections::BTreeMap;
-
-/// Which of overlapping frames survives at a receiver.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Capture {
-    /// A frame survives if it is stronger by the threshold than every frame that overlaps it, whichever came first.
-    Strongest,
-    /// Only the frame that came first can survive; the receiver stays with it even if it cannot be decoded, as
-    /// in ns-2.
-    First,
-    /// A frame survives if it is stronger by the threshold than noise and all frames that overlap it, added up, at any
-    /// moment of its duration.
-    Sinr {
-        /// The receiver's noise.
-        noise: Dbm,
-    },
-    /// A receiver detects a preamble, and turns to another that begins in its first 16 µs and is stronger by the threshold. An error
-    /// model tells which packets of the frame survive noise and all interference over its time.
-    Errors(ErrorModel),
-}
-
-/// Where implementations of 802.11 differ.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
-    /// Which of overlapping frames survives.
-    pub capture: Capture,
-    /// By how much a frame must be stronger to survive \[dB\].
-    pub capture_db: f64,
-    /// The extended inter-frame space is a reservation: a DIFS follows it and no good frame cancels it, as in ns-2. By the
-    /// standard it replaces the DIFS until a frame is received correctly (clause 10.3.2.3.7).
-    pub eifs_reserves: bool,
-    /// A signal that is sensed and too weak to be decoded is a frame received in error, and an extended inter-frame space
-    /// follows it ([Jam10] section 2.2, ns-2). If not, it is energy and nothing more: the receiver never locks to it, as in
-    /// ns-3.
-    pub weak_is_error: bool,
-    /// A receiver detects a frame only if in its first 4 µs it is stronger by this than all else, as in ns-3 \[dB\]: of frames that
-    /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
-    /// of them. Under an error model the receiver's noise counts, too.
-    pub detection_db: Option<f64>,
-    /// The medium is also busy while all signals at a node add up to this, none of which need be sensed alone; a signal of this power is.
-    pub energy: Option<Dbm>,
-    /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
-    /// in ns-2.
-    pub own_difs: bool,
-    /// A packet that arrives on an idle medium goes without a back-off even if the medium becomes busy before its DIFS has
-    /// passed, as in ns-3. By the standard the medium must remain idle for that DIFS, else a back-off is drawn (clause
-    /// 10.3.4.2): so it is for a station's answer to a frame at the instant of its end, since its ACK comes first.
-    pub idle_once_is_enough: bool,
-    /// A failed exchange counts as activity until its time-out: a DIFS follows, as in ns-2. By the standard
-    /// slots go on being counted from the end of the medium's last activity.
-    pub difs_after_timeout: bool,
-    /// A CTS, and the DATA frame after it, are sent only if at that moment the medium is neither reserved nor sensed busy, and
-    /// the sender of a CTS waits for its DATA frame before all else: ns-2. By the standard a reservation forbids the CTS, a
-    /// carrier does not (clause 10.3.2.7), and the DATA frame depends on neither.
-    pub idle_handshake: bool,
-    /// A frame that begins to arrive before the time-out is heard to its end, which decides: it is the answer, or the answer
-    /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, during any reception.
-    pub hears_out_answers: bool,
-    /// A reservation that an RTS made is dropped when nothing follows it (clause 10.3.2.4, which allows it). ns-2 keeps
-    /// it.
-    pub drops_unused_reservation: bool,
-    /// Packets with a DATA frame larger than this are preceded by RTS and CTS; none, if there is no threshold
-    /// (dot11RTSThreshold) \[bytes of the MAC frame\].
-    pub rts_threshold: Option<Bytes>,
-    /// So are DATA frames that take longer than this, however large they are.
-    pub rts_duration: Option<Duration>,
-    /// How often an RTS, or a DATA frame without one, is sent before its packet is given up (dot11ShortRetryLimit).
-    pub short_retry_limit: u32,
-    /// How often a DATA frame that an RTS precedes is sent (dot11LongRetryLimit).
-    pub long_retry_limit: u32,
-}
-
-impl Rules {
-    /// IEEE 802.11-2016, with pairwise capture at 10 dB.
-    pub const fn standard() -> Self {
-        Self {
-            capture: Capture::Strongest,
-            capture_db: 10.0,
-            eifs_reserves: false,
-            weak_is_error: true,
-            detection_db: None,
-            energy: None,
-            own_difs: false,
-            idle_once_is_enough: false,
-            difs_after_timeout: false,
-            idle_handshake: false,
-            hears_out_answers: true,
-            drops_unused_reservation: true,
-            rts_threshold: None,
-            rts_duration: None,
-            short_retry_limit: 7,
-            long_retry_limit: 4,
-        }
-    }
-
-    /// The noise that counts as interference.
-    fn noise_mw(&self) -> f32 {
-        match self.capture {
-            Capture::Sinr { noise } => milliwatts(noise),
-            Capture::Errors(model) => milliwatts(model.noise(model.width)),
-            Capture::Strongest | Capture::First => 0.0,
-        }
-    }
-
-    /// Whether overlapping frames are compared pair by pair, which sets can tell.
-    const fn compares_pairs(&self) -> bool {
-        matches!(self.capture, Capture::First | Capture::Strongest) && self.detection_db.is_none()
-    }
-
-    /// The least ratio of a preamble to all else with which it is detected; 0, where every preamble is.
-    fn detection_ratio(&self) -> f32 {
-        self.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
-    }
-
-    /// ns-2 2.35.
-    pub const fn ns2() -> Self {
-        Self {
-            capture: Capture::First,
-            eifs_reserves: true,
-            own_difs: true,
-            idle_once_is_enough: true,
-            difs_after_timeout: true,
-            idle_handshake: true,
-            hears_out_answers: false,
-            drops_unused_reservation: false,
-            ..Self::standard()
-        }
-    }
-}
-
-/// Counts of a contender's frames by their fate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// DATA frames sent.
-    pub attempts: u64,
-    /// DATA frames lost to a frame that overlapped them at the receiver, or to the link's error model.
-    pub collided: u64,
-    /// DATA frames that reached a receiver while it was transmitting.
-    pub receiver_busy: u64,
-    /// DATA frames that were decoded while the acknowledgement was lost or not sent.
-    pub ack_lost: u64,
-    /// DATA frames that were decoded while the acknowledgement came too late for its sender.
-    pub ack_late: u64,
-    /// Packets given up after the last attempt.
-    pub dropped: u64,
-    /// Times that another queue of the same node won the tie.
-    pub internal: u64,
-    /// RTS frames sent.
-    pub requests: u64,
-    /// RTS frames that brought no CTS.
-    pub requests_failed: u64,
-}
-
-/// One contender of a network.
-#[derive(Clone, Debug)]
-pub struct Contention {
-    /// Its node.
-    pub node: u32,
-    /// Its back-off law's answer.
-    pub access: Access,
-    /// How it waits for and keeps the medium.
-    pub arbitration: Arbitration,
-    /// The law's answer, from which its back-offs are drawn.
-    pub stream: Stream,
-}
-
-/// One hearer of a node.
-#[derive(Clone, Copy, Debug)]
-#[allow(unnameable_types, reason = "a matter of the air's own")]
-pub struct Ear {
-    node: u32,
-    delay_ns: u32,
-    power_mw: f32,
-    decodable: bool,
-    /// Strong enough to make the medium busy; if not, it is interference and nothing more.
-    sensed: bool,
-    /// An error model spoils some frames that would be decoded.
-    lossy: bool,
-    /// Its receiver locks to it, to decode it or to take it for an error.
-    noticed: bool,
-    /// It is decoded where nothing overlaps it.
-    clear_alone: bool,
-}
-
-const _: () = assert!(size_of::<Ear>() <= 20);
 
 /// A frame that a node sends.
 #[derive(Clone, Copy, Debug)]
@@ -309,137 +131,6 @@ struct Reply {
     reserves: Duration,
     /// How the exchange's DATA frame is modulated.
     mode: Mode,
-}
-
-/// Airtimes of the head's frames, or of those of an aggregate that it is the first of.
-#[derive(Clone, Copy, Debug, Default)]
-struct Plan {
-    /// Of the DATA frame, header and checksum included.
-    size: Bytes,
-    /// Packets in the DATA frame; if none, a block ack request is in its place.
-    parts: u16,
-    /// It has EDCA's longer header.
-    qos: bool,
-    /// How the DATA frame is modulated.
-    mode: Mode,
-    data: Duration,
-    /// ACK, or block acknowledgement.
-    answer: Duration,
-    /// CTS.
-    clearance: Duration,
-    /// RTS, if the packet is large enough for one.
-    request: Option<Duration>,
-    /// CTS to the sender itself, where there is no RTS.
-    protection: Option<Duration>,
-}
-
-impl Plan {
-    /// The frame that the exchange begins with.
-    fn first(&self) -> FrameKind {
-        match (self.request, self.protection) {
-            (Some(_), _) => FrameKind::Rts,
-            (None, Some(_)) => FrameKind::CtsToSelf,
-            (None, None) if self.parts == 0 => FrameKind::BlockAckRequest,
-            (None, None) => FrameKind::Data,
-        }
-    }
-}
-
-/// A contender's back-off, apart from the rest of its queue because every frame in its neighbourhood touches it: half a line of the
-/// cache.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Countdown {
-    /// The time that is left, if a back-off is under way.
-    left: Duration,
-    is_under_way: bool,
-    /// From when on it runs; never, while the medium is busy.
-    from: Instant,
-    /// The inter-frame space before it.
-    space: Duration,
-    /// It runs in whole slots.
-    slotted: bool,
-    /// A slot counts at its beginning (EDCA).
-    at_boundary: bool,
-    /// There is a head to send at its end.
-    has_head: bool,
-    /// None was drawn for its head, which found the medium idle; one is, if the medium does not remain idle.
-    undrawn: bool,
-}
-
-impl Countdown {
-    /// None under way.
-    fn none(contention: &Contention) -> Self {
-        Self {
-            left: Duration::ZERO,
-            is_under_way: false,
-            from: Instant::NEVER,
-            space: contention.arbitration.space,
-            slotted: draw::slotted(contention.access.draw),
-            at_boundary: contention.arbitration.at_boundary,
-            has_head: false,
-            undrawn: false,
-        }
-    }
-
-    /// The time that is left, if a back-off is under way.
-    #[inline]
-    const fn left(&self) -> Option<Duration> {
-        if self.is_under_way { Some(self.left) } else { None }
-    }
-
-    /// A back-off is under way, with this time left.
-    #[inline]
-    const fn begin(&mut self, left: Duration) {
-        (self.left, self.is_under_way) = (left, true);
-    }
-
-    /// None is.
-    #[inline]
-    const fn end(&mut self) {
-        self.is_under_way = false;
-    }
-}
-
-const _: () = assert!(size_of::<Countdown>() == 32);
-
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-struct Queue {
-    node: u32,
-    access: Access,
-    arbitration: Arbitration,
-    window: u32,
-    /// The last back-off, whole: a law that does not draw again after a collision counts it down once more.
-    drawn: Duration,
-    head: Option<Head>,
-    /// The head's packet, also after the head is gone, until the host has been told all of it.
-    packet: PacketId,
-    plan: Plan,
-    /// The packets that it has been given, where several may share a frame: the head is the first that waits.
-    batch: Option<Box<Batch>>,
-    /// Its links under rate control, if there are any.
-    modes: Option<Box<Modes>>,
-    /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
-    received: bool,
-    /// Frames of its head that are on their way to far hearers.
-    copies: u32,
-    /// The outcome of its head while frames of it are still on their way; the host learns of it when they have landed.
-    held: Option<Outcome>,
-    /// Its RTS has brought a CTS: the frame to send next, or sent last, is the DATA frame.
-    announced: bool,
-    /// A DATA frame of its head has been sent; an internal collision or a failed RTS sends none.
-    sent: bool,
-    /// The host wants to know of each attempt.
-    reports: bool,
-    short_failures: u32,
-    long_failures: u32,
-    /// Until when it may keep the medium.
-    txop_until: Instant,
-    stream: Stream,
-    counters: Counters,
-    /// The plan before the last.
-    former: Plan,
 }
 
 /// The deadline of a countdown that runs with nothing to send: it must be stopped like any other, and ends in nothing.
@@ -507,58 +198,6 @@ pub struct DcfAir<S: Shape = General> {
     pub(crate) timeline: Option<Box<Timeline>>,
 }
 
-impl Queue {
-    /// A contender without a head.
-    fn empty(contention: Contention) -> Self {
-        let Contention { node, access, arbitration, stream } = contention;
-        Self {
-            node,
-            access,
-            arbitration,
-            window: draw::first_window(access.draw),
-            drawn: Duration::ZERO,
-            head: None,
-            packet: PacketId::NONE,
-            plan: Plan::default(),
-            former: Plan::default(),
-            batch: None,
-            modes: None,
-            received: false,
-            copies: 0,
-            held: None,
-            announced: false,
-            sent: false,
-            reports: false,
-            short_failures: 0,
-            long_failures: 0,
-            txop_until: Instant::ZERO,
-            stream,
-            counters: Counters::default(),
-        }
-    }
-
-    /// A DATA frame is sent.
-    #[inline]
-    fn note_attempt(&mut self) {
-        self.counters.attempts += 1;
-        if let Some(batch) = &mut self.batch {
-            batch.note_attempt(self.plan.parts);
-        }
-    }
-
-    /// The answer to a frame is lost, or is not sent.
-    fn note_lost_answer(&mut self, kind: FrameKind) {
-        // That to a block ack request is not the acknowledgement of a DATA frame.
-        self.counters.ack_lost += u64::from(kind.is_acknowledgement() && self.plan.parts > 0);
-    }
-
-    /// Whether the exchange under way has come to its DATA frame.
-    #[inline]
-    const fn has_sent_data(&self) -> bool {
-        self.plan.parts > 0 && (self.plan.request.is_none() || self.announced)
-    }
-}
-
 impl DcfAir<General> {
     /// An idle medium with stations that decode all rates alike. The contenders come in ascending order of nodes, and at one node
     /// in descending order of urgency, which settles ties between them.
@@ -580,41 +219,6 @@ impl DcfAir<Many> {
         let is_plain = rules.compares_pairs() && Self::fits(medium, contenders, &timing, &rules, receivers);
         let air = || Self::with_receivers(medium, contenders.to_vec(), timing, rules, receivers);
         is_plain.then(air).filter(Self::in_sets)
-    }
-}
-
-/// The hearers of all nodes: those of each class of rates, and of a class those of each node.
-struct Hearers {
-    ears: Vec<Ear>,
-    /// The places of those near by.
-    near: Vec<(u32, u32)>,
-    /// The places of those further off.
-    far: Vec<(u32, u32)>,
-}
-
-impl Hearers {
-    fn of(medium: &Medium, modes: &[Mode], timing: &MacTiming, rules: &Rules, receivers: &Receivers) -> Self {
-        let noise_mw = rules.noise_mw();
-        let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
-        let by_errors = matches!(rules.capture, Capture::Errors(_));
-        let (mut ears, mut near, mut far) = (Vec::new(), Vec::new(), Vec::new());
-        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
-            let ear = |hearing: &Hearing| {
-                let decoding = receivers.of(hearing, mode, timing.phy);
-                if by_errors {
-                    Ear::of(hearing, decoding, false, 0.0).by_errors(rules.detection_ratio() * noise_mw)
-                } else {
-                    Ear::of(hearing, decoding, rules.weak_is_error, capture_ratio * noise_mw)
-                }
-            };
-            for (is_far, range) in [(false, &mut near), (true, &mut far)] {
-                let start = ears.len() as u32;
-                let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
-                ears.extend(hearers.map(ear));
-                range.push((start, ears.len() as u32));
-            }
-        }
-        Self { ears, near, far }
     }
 }
 
@@ -918,89 +522,9 @@ impl<S: Shape> DcfAir<S> {
     }
 }
 
-/// The contenders of each node and of all that sense it, or add it up with others, and each node's range of them.
-fn neighbourhoods(medium: &Medium, nodes: &[Node], adds_up: bool) -> (Vec<Contender>, Vec<(u32, u32)>) {
-    let (mut around, mut ranges) = (Vec::new(), Vec::new());
-    for (node, own) in nodes.iter().enumerate() {
-        let start = around.len() as u32;
-        let hearers = medium.hearers(node).iter().filter(|ear| adds_up || ear.is_sensed());
-        around.extend(own.contenders());
-        around.extend(hearers.flat_map(|ear| nodes[ear.node as usize].contenders()));
-        ranges.push((start, around.len() as u32));
-    }
-    (around, ranges)
-}
-
 /// A node that hears nothing, with its contenders.
 fn contenders_of(node: usize, all: &[Contention]) -> Node {
     let first = all.partition_point(|c| (c.node as usize) < node) as u32;
     let end = all.partition_point(|c| c.node as usize <= node) as u32;
     Node::idle(first, u16::try_from(end - first).expect("a node has fewer than 65 536 queues"))
-}
-
-impl Ear {
-    /// How long a signal takes to get there.
-    #[inline]
-    const fn delay(&self) -> Duration {
-        Duration::from_nanos(self.delay_ns as u64)
-    }
-
-    /// When energy that leaves its sender at an instant gets there, if it is near: within the time that a simulation has.
-    #[inline]
-    const fn after(&self, at: Instant) -> Instant {
-        Instant::from_nanos(at.as_nanos() + self.delay_ns as u64)
-    }
-
-    /// A hearer that takes weak signals for errors, or not, and decodes those that are this strong.
-    fn of(hearing: &Hearing, decoding: Decoding, weak_is_error: bool, least_mw: f32) -> Self {
-        let (sensed, power_mw) = (hearing.is_sensed(), milliwatts(hearing.power));
-        let decodable = decoding == Decoding::Whole;
-        Self {
-            node: hearing.node,
-            delay_ns: u32::try_from(hearing.delay.as_nanos()).unwrap_or(u32::MAX),
-            power_mw,
-            decodable,
-            sensed,
-            lossy: false,
-            noticed: match decoding {
-                Decoding::Whole | Decoding::Header => true,
-                Decoding::Weak => sensed && weak_is_error,
-                Decoding::Energy => false,
-            },
-            clear_alone: decodable && power_mw >= least_mw,
-        }
-    }
-
-    /// The same, where a receiver locks to each preamble that it detects, and errors follow from the signal-to-noise ratio.
-    fn by_errors(self, least_mw: f32) -> Self {
-        let noticed = self.noticed && self.power_mw >= least_mw;
-        Self { noticed, clear_alone: self.decodable && noticed, lossy: true, ..self }
-    }
-}
-
-fn milliwatts(power: Dbm) -> f32 {
-    libm::pow(10.0, power.level() / 10.0) as f32
-}
-
-impl MacTiming {
-    fn draw(&self, queue: &mut Queue) -> Duration {
-        queue.drawn = match queue.access.draw {
-            Draw::Slots { end_included, .. } => {
-                draw::slots(queue.window, end_included, self.slot, &mut queue.stream)
-            }
-            _ => self.draw_of_time(queue),
-        };
-        queue.drawn
-    }
-
-    #[inline(never)] // out of the way of DCF
-    fn draw_of_time(&self, queue: &mut Queue) -> Duration {
-        let frame = queue.plan.data;
-        let packet = match (queue.access.draw, queue.head) {
-            (Draw::ExponentialOfPacket { .. }, Some(head)) => head.mode.rate().time_for(head.size),
-            _ => frame, // nothing is drawn by it
-        };
-        let airtimes = draw::Airtimes { frame, packet };
-        draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream)
-    }
 }

@@ -15,15 +15,14 @@ mod protection;
 mod shape;
 
 use super::*;
-use crate::air::{BROADCAST, Outcome, PacketId, Up};
+use crate::air::{BROADCAST, Head, Outcome, PacketId, Up};
 use crate::loss::LossModel;
 use crate::mac::edca::Arbitration;
 use crate::phy::Mode;
 use evenair_des::Stream;
 use evenair_laws::backoff::{BackoffLaw, Category, Dcf, Draw, Edca, Holding, OnFailure, PhysicalLayer, When};
 use evenair_topology::{Link, Position, Propagation, ThresholdRadio};
-use evenair_units::Probability;
-use evenair_units::Rate;
+use evenair_units::{Dbm, Probability, Rate};
 
 const DATA_BYTES: u32 = 1000;
 

@@ -1,6 +1,7 @@
 //! Frames that overlap at a receiver, with each other or with its own.
 
 use super::*;
+use crate::error::ErrorModel;
 
 /// ns-2's `collision`: of two frames that overlap the one that ends later is kept, and an EIFS follows its end.
 #[test]
