@@ -182,11 +182,15 @@ impl<S: Shape> DcfAir<S> {
 
     /// Adds the contenders of a neighbourhood with countdowns that end now.
     fn add_due(&self, now: Instant, node: usize, due: &mut SmallVec<[Contender; 8]>) {
-        let is_due = |c: &Contender| self.deadlines[*c as usize] == now;
+        let mut add = |c: Contender| {
+            if self.deadlines[c as usize] == now {
+                due.push(c);
+            }
+        };
         if self.in_sets() {
-            due.extend(self.running_around(node).map(|there| self.nodes[there].first).filter(is_due));
+            self.running_around(node).for_each(|there| add(self.nodes[there].first));
         } else {
-            due.extend(self.around(node).iter().copied().filter(is_due));
+            self.around(node).iter().for_each(|&c| add(c));
         }
     }
 

@@ -98,7 +98,7 @@ impl<S: Shape> DcfAir<S> {
                 Upcoming::End(node)
             }
             Some((_, Due::Respond(node))) => {
-                self.fetch_own(node as usize);
+                self.fetch_beginning(node as usize);
                 Upcoming::Answer(node)
             }
             _ => Upcoming::None,
@@ -136,7 +136,7 @@ impl<S: Shape> DcfAir<S> {
             Upcoming::End(node) | Upcoming::Answer(node) => self.fetch_nodes(node as usize),
             Upcoming::Win(c) => {
                 let node = self.queues[c as usize].node;
-                self.fetch_own(node as usize);
+                self.fetch_beginning(node as usize);
                 if !self.in_sets() {
                     fetch_all(self.hearers(node as usize));
                 }
@@ -176,11 +176,11 @@ impl<S: Shape> DcfAir<S> {
     /// The contender of a neighbourhood with a countdown that ends at an instant, if there is one.
     #[inline]
     fn fetch_winner(&self, at: Instant, node: usize) -> Upcoming {
-        let is_due = |c: &Contender| self.deadlines[*c as usize] == at;
+        let one_due = |found, c: Contender| if self.deadlines[c as usize] == at { Some(c) } else { found };
         let winner = if self.in_sets() {
-            self.running_around(node).map(|there| self.nodes[there].first).find(is_due)
+            self.running_around(node).map(|there| self.nodes[there].first).fold(None, one_due)
         } else {
-            self.around(node).iter().copied().find(is_due)
+            self.around(node).iter().copied().fold(None, one_due)
         };
         match winner {
             Some(c) => {
@@ -201,6 +201,15 @@ impl<S: Shape> DcfAir<S> {
         fetch(&self.nodes[node]);
         fetch(&self.signals[node]);
         fetch(&self.ear_range[node]);
+    }
+
+    /// The same of a node that begins a frame, and the senders near it.
+    #[inline]
+    fn fetch_beginning(&self, node: usize) {
+        self.fetch_own(node);
+        if self.in_sets() {
+            self.sets.fetch_near(node);
+        }
     }
 
     #[inline]

@@ -92,11 +92,14 @@ pub trait Relations<S: Shape>: Clone + Debug {
     /// Fetches that which tells the neighbourhood of a node into the cache.
     fn fetch_neighbourhood(&self, _node: usize) {}
 
-    /// The same of all that is known of a node.
+    /// The same of its hearers.
     fn fetch_node(&self, _node: usize) {}
 
-    /// The same of the records of a node and these others.
-    fn fetch_pairs(&self, _others: &Self::Others) {}
+    /// The same of the senders near it.
+    fn fetch_near(&self, _node: usize) {}
+
+    /// The same of the records of a node and those of these senders.
+    fn fetch_pairs(&self, _node: usize, _active: &S::Nodes) {}
 }
 
 /// The hearers of a node, by their colours.

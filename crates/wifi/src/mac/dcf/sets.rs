@@ -108,8 +108,13 @@ impl<S: Shape> Sets<S> {
     }
 
     #[inline]
+    pub(super) fn fetch_near(&self, node: usize) {
+        self.relations.fetch_near(node);
+    }
+
+    #[inline]
     pub(super) fn fetch_pairs(&self, node: usize) {
-        self.relations.fetch_pairs(&self.relations.others(node, &self.active));
+        self.relations.fetch_pairs(node, &self.active);
     }
 }
 
@@ -605,6 +610,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// Of these hearers of a node those with an idle medium while countdowns of them may stand still.
     fn idle_standing(&self, node: usize, among: S::Set) -> S::Set {
+        if !S::SMALL && among.is_empty() {
+            return among;
+        }
         let standing = among & self.sets.relations.among_but(node, &self.sets.standing, &self.sets.engaged);
         if standing.is_empty() {
             return standing;

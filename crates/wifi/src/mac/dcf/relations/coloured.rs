@@ -205,6 +205,20 @@ impl<S: Shape> Coloured<S> {
         set
     }
 
+    /// The place of each sender near a node that is among these, and that of the record of both.
+    #[inline]
+    fn each_near(&self, node: usize, active: &Dense, mut each: impl FnMut(usize, u32)) {
+        for near in self.near.of(node) {
+            let mut word = near.senders & active.word(near.lot);
+            while word != 0 {
+                let bit = word.trailing_zeros();
+                let before = near.senders & ((1 << bit) - 1);
+                each(near.lot as usize * WORD + bit as usize, near.first + before.count_ones());
+                word &= word - 1;
+            }
+        }
+    }
+
     /// The words of the sets around a node, which hears these senders.
     fn add_region(&mut self, node: usize, network: &Network<'_>, heard: &[(u32, Ear)]) {
         const NONE: Region = Region { lot: 0, hearers: 0, neighbours: 0 };
@@ -396,17 +410,9 @@ impl<S: Shape<Nodes = Dense>> Relations<S> for Coloured<S> {
     #[inline]
     fn others(&self, node: usize, active: &Dense) -> Self::Others {
         let mut others = SmallVec::new();
-        for near in self.near.of(node) {
-            let mut word = near.senders & active.word(near.lot);
-            while word != 0 {
-                let bit = word.trailing_zeros();
-                let before = near.senders & ((1 << bit) - 1);
-                let place = near.lot as usize * WORD + bit as usize;
-                others
-                    .push(Other { node: self.nodes[place] as usize, pair: near.first + before.count_ones() });
-                word &= word - 1;
-            }
-        }
+        self.each_near(node, active, |place, pair| {
+            others.push(Other { node: self.nodes[place] as usize, pair });
+        });
         others
     }
 
@@ -448,13 +454,17 @@ impl<S: Shape<Nodes = Dense>> Relations<S> for Coloured<S> {
     #[inline]
     fn fetch_node(&self, node: usize) {
         fetch_all(self.regions.of(node));
-        fetch_all(self.near.of(node));
         fetch_all(&self.hearers[node][..self.used]);
     }
 
     #[inline]
-    fn fetch_pairs(&self, others: &Self::Others) {
-        others.iter().for_each(|other| fetch(&self.pairs[other.pair as usize]));
+    fn fetch_near(&self, node: usize) {
+        fetch_all(self.near.of(node));
+    }
+
+    #[inline]
+    fn fetch_pairs(&self, node: usize, active: &Dense) {
+        self.each_near(node, active, |_, pair| fetch(&self.pairs[pair as usize]));
     }
 }
 
