@@ -182,16 +182,11 @@ impl<S: Shape> DcfAir<S> {
 
     /// Adds the contenders of a neighbourhood with countdowns that end now.
     fn add_due(&self, now: Instant, node: usize, due: &mut SmallVec<[Contender; 8]>) {
-        let mut add = |c: Contender| {
+        self.each_around(node, |c| {
             if self.deadlines[c as usize] == now {
                 due.push(c);
             }
-        };
-        if self.in_sets() {
-            self.running_around(node).for_each(|there| add(self.nodes[there].first));
-        } else {
-            self.around(node).iter().for_each(|&c| add(c));
-        }
+        });
     }
 
     /// The contenders of a small network with countdowns that end now transmit, in the order of numbers.
@@ -487,12 +482,19 @@ impl<S: Shape> DcfAir<S> {
 
     #[inline]
     fn least_deadline(&self, node: usize) -> Instant {
+        let mut next = Instant::NEVER;
+        self.each_around(node, |c| next = next.min(self.deadlines[c as usize]));
+        next
+    }
+
+    /// The contenders of a neighbourhood; in sets, those of them with countdowns that may run.
+    #[inline]
+    pub(super) fn each_around(&self, node: usize, mut each: impl FnMut(Contender)) {
         if S::SMALL || self.in_sets() {
-            let running = self.running_around(node);
-            return running.fold(Instant::NEVER, |next, there| next.min(self.deadline_of(there)));
+            self.running_around(node).for_each(|there| each(self.nodes[there].first));
+        } else {
+            self.around(node).iter().for_each(|&c| each(c));
         }
-        let around = self.around(node).iter().map(|&c| self.deadlines[c as usize]);
-        around.fold(Instant::NEVER, Instant::min)
     }
 
     #[inline]

@@ -176,12 +176,12 @@ impl<S: Shape> DcfAir<S> {
     /// The contender of a neighbourhood with a countdown that ends at an instant, if there is one.
     #[inline]
     fn fetch_winner(&self, at: Instant, node: usize) -> Upcoming {
-        let one_due = |found, c: Contender| if self.deadlines[c as usize] == at { Some(c) } else { found };
-        let winner = if self.in_sets() {
-            self.running_around(node).map(|there| self.nodes[there].first).fold(None, one_due)
-        } else {
-            self.around(node).iter().copied().fold(None, one_due)
-        };
+        let mut winner = None;
+        self.each_around(node, |c| {
+            if self.deadlines[c as usize] == at {
+                winner = Some(c);
+            }
+        });
         match winner {
             Some(c) => {
                 self.fetch_contender(c);
